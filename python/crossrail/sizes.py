@@ -81,3 +81,10 @@ def parse_ranges(text: str) -> List[int]:
             raise CliError(f"'{word.strip()}' has no sizes: sizes begin at 1 byte, and the first is not more than the last.")
         sizes += [first << step for step in range(64) if first << step <= last]
     return sorted(set(sizes))
+
+
+def powers(smallest: int, largest: int) -> List[int]:
+    """Sizes from the smallest, doubling, to the largest; raises CliError when there are none."""
+    if not 1 <= smallest <= largest:
+        raise CliError("--min must be at least 1 byte, and --max not below it.")
+    return [smallest << step for step in range(64) if smallest << step <= largest]

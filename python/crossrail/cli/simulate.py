@@ -17,6 +17,7 @@ from crossrail.report.simulation_page import render_simulation
 from crossrail.report.simulation_tables import show_simulation
 from crossrail.simulation.job import Result, runs_of, simulate
 from crossrail.simulation.machine_file import machine_names, machine_path, read_machine
+from crossrail.simulation.peers import PEERS
 from crossrail.simulation.request import (COLLECTIVES, PRESET_NODES, Options, Request, check_collective, check_request, check_setting, parse_late,
                                           parse_nodes, parse_placement, parse_specs, sizes_of)
 from crossrail.sizes import parse_size
@@ -34,9 +35,11 @@ Examples:
   crossrail simulate alltoall --machine ohio_cluster_a --nodes 2,4,8
   crossrail simulate alltoall --machine ohio_cluster_a --nodes 128 --ranks-per-node 56 --sizes 8-512 --html alltoall.html
   crossrail simulate alltoall --machine mine.toml --algorithms "matrix_block,leader_pipelined leaders=1 ahead=1,auto" --json result.json
+  crossrail simulate alltoall --machine mine.toml --nodes 8,16,32 --algorithms "auto,openmpi5,mpich"
   crossrail simulate allreduce --machine mine.toml --nodes 16 --sizes 8,1K-64K --placement cyclic
   crossrail simulate alltoall --machine mine.toml --nodes 64 --late 0:500 --setting CROSSRAIL_SCRATCH=256M
 
+The peers openmpi5 and mpich are the choice of algorithms that these libraries have published for alltoall, with crossrail's own code for each.
 Ratios are to the first algorithm. Blocks up to --check-up-to are moved, and all data compared; larger ones are charged only.
 Ctrl-C and the end of --time-limit keep what was ready, in the files asked for, too.
 
@@ -90,7 +93,7 @@ def simulate_command(
     machine: str = typer.Option(..., "--machine", help="A machine file, or the name of one that comes with crossrail.", show_default=False),
     nodes: Optional[str] = typer.Option(None, "--nodes", help="Numbers of nodes, separated by commas; those of the machine file if not given.", show_default=False),
     ranks_per_node: Optional[int] = typer.Option(None, "--ranks-per-node", help="Ranks on each node; as the machine file says if not given.", show_default=False),
-    algorithms: str = typer.Option("auto", "--algorithms", help="Algorithms of 'crossrail list', with parameters if need be, and auto, separated by commas."),
+    algorithms: str = typer.Option("auto", "--algorithms", help=f"Algorithms of 'crossrail list', with parameters if need be, auto, and peers ({', '.join(PEERS)}), separated by commas."),
     sizes: Optional[str] = typer.Option(None, "--sizes", help="Sizes of blocks: 8-512 (each twice the one before), or 8,64,1K-4K; those of the machine file if not given.", show_default=False),
     calls: int = typer.Option(2, "--calls", min=1, max=1000, help="Calls timed for each size, after one that makes the plan."),
     check_up_to: str = typer.Option("64", "--check-up-to", help="Largest block whose data are moved and compared; 0: none."),

@@ -26,13 +26,17 @@ from crossrail.machine.description import describe_machine
 from crossrail.outputs import check_files
 from crossrail.places import check_flavour
 from crossrail.settings_text import check_that_on
-from crossrail.sizes import format_size, parse_numbers, parse_size
+from crossrail.sizes import format_size, parse_numbers, parse_size, powers
 from crossrail.supervise import Interruptions
 from crossrail.tuning.campaign import Campaign, Context, Goal
 from crossrail.tuning.candidates import parse_algorithms
 from crossrail.tuning.decision import FEWEST_ROUNDS, Range
 from crossrail.tuning.launch import JobLaunch
 from crossrail.tuning.record import Record
+from crossrail.tuning.simulated import LARGEST as SIMULATED_LARGEST
+from crossrail.tuning.simulated import PRESET_NODES, SMALLEST, simulate_all
+from crossrail.tuning.simulated_options import is_simulated, tuning_of
+from crossrail.tuning.simulated_table import conclude
 from crossrail.tuning.table import Tuned, older_rows, write_table
 
 TUNE_HELP = """Measure this machine or cluster and write a tuning table for it.
@@ -45,10 +49,13 @@ With --memory cuda the algorithms for device memory are measured, one GPU a rank
 is CUDA-aware.
 --helpers-per-gpu 0,1,3,7 makes the number of processes that share a rank's long messages between nodes a choice of the table (processes=1, 2, 4 or 8):
 all jobs have as many helper processes as the largest number says, of which a contender uses as many as it names; the others sleep.
+With --simulate MACHINE nothing is measured and no MPI is needed: the candidates are simulated on numbers of nodes that are not here, and the rows say how
+sure they are.
 
 \b
 Examples:
   crossrail tune alltoall -n 8
+  crossrail tune alltoall --simulate ohio_cluster_a --nodes 17,32,64 --output simulated.csv
   crossrail tune alltoall -n 4,16,56 --max 256K --output mine.csv
   crossrail tune alltoallv -n 56 --output mine.csv --resume
   crossrail tune alltoall -H 4 -n 56 --algorithms "pairwise,leader_pipelined,node_leaders throttle=8"
@@ -95,13 +102,6 @@ class TuneRequest:
         """The file that keeps what was measured, beside the table."""
         memory = "" if self.memory == "host" else f".{self.bench.what.memory}"
         return self.output.with_name(f"{self.output.stem}.{self.bench.what.collective}{memory}.measurements.jsonl")
-
-
-def powers(smallest: int, largest: int) -> List[int]:
-    """Sizes from the smallest, doubling, to the largest; raises CliError when there are none."""
-    if not 1 <= smallest <= largest:
-        raise CliError("--min must be at least 1 byte, and --max not below it.")
-    return [smallest << step for step in range(64) if smallest << step <= largest]
 
 
 def check(request: TuneRequest) -> None:
@@ -225,6 +225,34 @@ def tune(request: TuneRequest, resume: bool) -> bool:
     return not any(campaign.disqualified for campaign in campaigns)
 
 
+def wants_simulation(context: typer.Context) -> bool:
+    """Whether --simulate is given. Raises CliError for options that go with one of both ways only."""
+    given = {one.name or "": one.opts[-1] for one in context.command.params if getattr(context.get_parameter_source(one.name or ""), "name", "") == "COMMANDLINE"}
+    return is_simulated({**given, **({"launcher_words": "What follows --"} if context.obj.launcher else {})})
+
+
+def tune_by_simulation(values: Dict[str, Any], command: str) -> int:
+    """Simulates what the options say, and returns the exit code."""
+    tuning = tuning_of(values, command)
+    with progress_bar() as progress:
+        bar = progress.add_task(f"simulating {tuning.collective}", total=None)
+        outcome = simulate_all(tuning, lambda done, total, words: progress.update(bar, completed=done, total=total, description=f"{tuning.collective}: {words}"))
+    return conclude(tuning, outcome)
+
+
+def own_command(parts: Any) -> str:
+    """The command as the table repeats it."""
+    return shlex.join(["crossrail", "tune", *parts.own, *(["--", *parts.launcher] if parts.launcher else [])])
+
+
+def check_words(collective: str, memory: str, empty: int) -> None:
+    """Raises CliError for a memory that there is not, and for empty blocks where all are equally long."""
+    if memory not in ("host", "cuda"):
+        raise CliError("The memory is host or cuda.")
+    if empty and collective not in vector_names():
+        raise CliError(f"All blocks of {collective} are equally long: --empty is for {any_of(vector_names())}.")
+
+
 def tune_command(
     context: typer.Context,
     collective: str = typer.Argument(..., help=f"The collective: {for_help(names)}.", show_default=False),
@@ -232,8 +260,11 @@ def tune_command(
     hosts: Optional[int] = typer.Option(None, "-H", "--hosts", help="On a cluster of so many hosts that lives on this machine; see 'crossrail cluster --help'.", show_default=False),
     flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi; the first one built if not given.", show_default=False),
     launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun, mpiexec or srun to use.", show_default=False),
-    smallest: str = typer.Option("1", "--min", help="Smallest block, from one rank to one other."),
-    largest: Optional[str] = typer.Option(None, "--max", help="Largest block; 1M if not given, for device memory 16M.", show_default=False),
+    simulate: Optional[str] = typer.Option(None, "--simulate", help="Simulate on this machine file, or one of those that come with crossrail, and measure nothing.", show_default=False),
+    nodes: Optional[str] = typer.Option(None, "--nodes", help=f"With --simulate: numbers of nodes; {PRESET_NODES} if not given.", show_default=False),
+    ranks_per_node: Optional[str] = typer.Option(None, "--ranks-per-node", help="With --simulate: ranks on each node, one number or several; as the machine file says if not given.", show_default=False),
+    smallest: Optional[str] = typer.Option(None, "--min", help=f"Smallest block, from one rank to one other; 1 if not given, with --simulate {SMALLEST}.", show_default=False),
+    largest: Optional[str] = typer.Option(None, "--max", help=f"Largest block; 1M if not given, for device memory 16M, with --simulate {SIMULATED_LARGEST}.", show_default=False),
     memory: str = typer.Option("host", "--memory", help="Where the buffers are: host or cuda."),
     native_cuda: Optional[bool] = typer.Option(None, "--native-cuda/--no-native-cuda", help="Whether the MPI library takes device memory; it is asked if not given.", show_default=False),
     algorithms: Optional[str] = typer.Option(None, "--algorithms", help="Only these, separated by commas, with parameters if need be.", show_default=False),
@@ -245,15 +276,13 @@ def tune_command(
     resume: bool = typer.Option(False, "--resume", help="Go on with the measurements kept beside the table."),
 ) -> None:
     """See TUNE_HELP."""
-    if memory not in ("host", "cuda"):
-        raise CliError("The memory is host or cuda.")
-    if empty and collective not in vector_names():
-        raise CliError(f"All blocks of {collective} are equally long: --empty is for {any_of(vector_names())}.")
-    parts = context.obj
-    command = shlex.join(["crossrail", "tune", *parts.own, *(["--", *parts.launcher] if parts.launcher else [])])
-    bench = BenchRequest(What(collective, memory=memory, empty=empty), Where(0, flavour, launcher, tuple(parts.launcher), hosts), Effort(seconds=seconds))
+    command = own_command(context.obj)
+    if wants_simulation(context):
+        raise typer.Exit(tune_by_simulation(context.params, command))
+    check_words(collective, memory, empty)
+    bench = BenchRequest(What(collective, memory=memory, empty=empty), Where(0, flavour, launcher, tuple(context.obj.launcher), hosts), Effort(seconds=seconds))
     kind = core.memory_kind(memory)
-    sizes = powers(parse_size(smallest), parse_size(largest or LARGEST[kind]))
+    sizes = powers(parse_size(smallest or "1"), parse_size(largest or LARGEST[kind]))
     wanted = parse_algorithms(collective, algorithms, kind) if algorithms else None
     request = TuneRequest(bench, parse_numbers(ranks or str(default_ranks(memory)), "4,16,56"), sizes, rounds, wanted,
                           output or Path(f"tuned_{os.uname().nodename}.csv"), command, helpers=tuple(helper_counts(helpers, collective)))

@@ -13,6 +13,7 @@ from crossrail.report.simulation_rows import (TRAFFIC_EXPLANATION, WORDS, caveat
                                               traffic_headings, traffic_rows, wrong_sentences)
 from crossrail.report.size_words import size_axis
 from crossrail.simulation.cells import Cell, cells, has_bands, simulated_nodes
+from crossrail.simulation.peers import PEERS
 from crossrail.sizes import format_size
 
 Result = Dict[str, Any]
@@ -31,7 +32,8 @@ def series(result: Result, name: str, placed: List[Tuple[float, Cell]]) -> Serie
     known = [(at, ends) for at, cell in placed for ends in [cell.ends("time_us")] if ends and ends[0] > 0]
     points = [(at, math.sqrt(low * high)) for at, (low, high) in known]
     band = [(at, low, high) for at, (low, high) in known] if has_bands(result) else []
-    return Series("crossrail's choice" if name == "auto" else name, styles(result)[name], points, band, seen=True)
+    words = f"{PEERS[name]}'s choice" if name in PEERS else "crossrail's choice" if name == "auto" else name
+    return Series(words, styles(result)[name], points, band, seen=True)
 
 
 def size_chart(result: Result, nodes: int) -> Chart:

@@ -3,6 +3,7 @@
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from crossrail.simulation.cells import Cell, Ends, cells, has_bands, several_kinds
+from crossrail.simulation.peers import peer_notes
 from crossrail.sizes import format_count, format_size, format_time_us
 
 Result = Dict[str, Any]
@@ -86,6 +87,7 @@ def missing_sentences(result: Result) -> List[str]:
 def caveats(result: Result) -> List[str]:
     """What a reader must know before quoting the numbers."""
     notes = ["These times are simulated, not measured: crossrail's own code ran on simulated ranks, and the machine file says what each step costs."]
+    notes += peer_notes(result["algorithms"])
     if has_bands(result):
         notes.append("Two numbers: with the favourable and the unfavourable ends of all ranges in the machine file, which nobody here can measure.")
     if several_kinds(result):

@@ -13,6 +13,7 @@ from crossrail.bench.run import commit
 from crossrail.errors import CliError
 from crossrail.places import simulation_program
 from crossrail.simulation.machine_keys import KINDS
+from crossrail.simulation.peers import PEERS, contender_lines, refusal
 from crossrail.simulation.program import REFUSED, WRONG_DATA, Answer, Simulation, program_text
 from crossrail.simulation.request import UNFAVOURABLE, Request
 
@@ -50,7 +51,8 @@ def input_text(request: Request, run: Run) -> str:
     """Returns the job as the program reads it."""
     options, values = request.options, request.machine.case(run.case != UNFAVOURABLE)
     lines = [f"nodes {run.nodes}", f"ranks_per_node {request.ranks_per_node}", f"collective {request.collective}"]
-    lines += [f"algorithm {name}" for name in request.algorithms] + [f"bytes {size}" for size in request.sizes]
+    ranks = run.nodes * request.ranks_per_node
+    lines += [line for name in request.algorithms for line in contender_lines(name, ranks)] + [f"bytes {size}" for size in request.sizes]
     lines += [f"calls {options.calls}", f"check_up_to {options.check_up_to}", f"placement {options.placement}"]
     lines += [f"tuning {options.tuning.absolute()}"] if options.tuning else []
     lines += [f"late {options.late}"] if options.late else []
@@ -59,10 +61,20 @@ def input_text(request: Request, run: Run) -> str:
     return program_text([*lines, f"machine.transport.kind {KINDS.index(run.kind)}"])
 
 
+def refused(request: Request, run: Run) -> Dict[Tuple[str, int], Answer]:
+    """Returns an answer with the reason for every cell that the program is not asked for, because it would need too much memory."""
+    ranks = run.nodes * request.ranks_per_node
+    reasons = {(name, size): refusal(name, size, ranks) for name in request.algorithms for size in request.sizes}
+    return {(name, size): {"algorithm": name, "bytes": size, "error": why} for (name, size), why in reasons.items() if why}
+
+
 def simulate_run(request: Request, run: Run, collected: Collected, hear: Hear) -> None:
     """Simulates one run and adds its answers. Raises CliError if the program cannot do it."""
-    answers = collected.answers.setdefault(run, {})
+    answers, unasked = collected.answers.setdefault(run, {}), refused(request, run)
     done = len(collected.answers) - 1
+    if len(unasked) == len(request.algorithms) * len(request.sizes):
+        answers.update(unasked)
+        return
 
     def take(answer: Answer) -> None:
         """Keeps a result, or passes on how far the run is."""
@@ -82,6 +94,7 @@ def simulate_run(request: Request, run: Run, collected: Collected, hear: Hear) -
         raise CliError(f"The simulation of {words_of(request, run)} was refused: {simulation.why(code)}")
     elif code:
         raise CliError(f"The simulation of {words_of(request, run)} failed: {simulation.why(code)}")
+    answers.update(unasked)
 
 
 def words_of(request: Request, run: Run) -> str:
@@ -146,6 +159,7 @@ def result_of(request: Request, collected: Collected) -> Result:
     """Returns the result as --json writes it."""
     results, missing = merged(request, collected)
     machine, options = request.machine, request.options
+    peers = {name: PEERS[name] for name in request.algorithms if name in PEERS}
     marks = {"stopped": collected.stopped, "time_over": collected.time_over, "failed": collected.failed, "wrong": collected.wrong}
     return {"format": FORMAT, "version": VERSION, "collective": request.collective, "date": datetime.date.today().isoformat(), "commit": commit(),
             "machine": {"name": machine.name, "about": machine.about, "file": machine.file.name, "values": {name: list(ends) for name, ends in machine.values.items()}},
@@ -153,4 +167,4 @@ def result_of(request: Request, collected: Collected) -> Result:
             "algorithms": list(request.algorithms), "sizes": list(request.sizes), "calls": options.calls, "check_up_to": options.check_up_to,
             "placement": options.placement, **({"late": options.late} if options.late else {}), **({"settings": list(options.settings)} if options.settings else {}),
             **({"tuning": str(options.tuning)} if options.tuning else {}), **{mark: value for mark, value in marks.items() if value},
-            "results": results, "missing": missing}
+            **({"peers": peers} if peers else {}), "results": results, "missing": missing}

@@ -10,6 +10,7 @@ from crossrail.collectives import any_of
 from crossrail.errors import CliError, did_you_mean
 from crossrail.simulation.machine_file import Machine
 from crossrail.simulation.machine_keys import BEST, KINDS, MOST_NODES, MOST_RANKS_OF_A_NODE
+from crossrail.simulation.peers import PEERS, check_peer
 from crossrail.sizes import parse_numbers, parse_ranges
 
 COLLECTIVES = ("alltoall", "alltoallv", "allreduce", "allgather", "reduce_scatter_block")
@@ -76,7 +77,9 @@ def parse_specs(collective: str, text: str) -> Tuple[str, ...]:
     if not specs:
         raise CliError("No algorithm is named: --algorithms auto,pairwise.")
     for spec in specs:
-        if spec not in BESIDE_ROWS:
+        if spec in PEERS:
+            check_peer(collective, spec)
+        elif spec not in BESIDE_ROWS:
             check_spec(collective, spec)
     return tuple(dict.fromkeys(specs))
 

@@ -4,7 +4,7 @@ import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Optional, Set
+from typing import Dict, List, Optional, Sequence, Set, Union
 
 from crossrail.algorithms import compact
 from crossrail.errors import CliError
@@ -122,12 +122,21 @@ def kept_rows(older: List[Row], rows: List[Row]) -> List[Row]:
 
 def write_table(path: Path, comments: List[str], tuned: List[Tuned]) -> Optional[int]:
     """Writes the table; rows of a table already there that are not replaced stay, below. Returns their number."""
-    rows = all_rows(tuned)
-    older = kept_rows(older_rows(path), rows)
+    return write_rows(path, comments, all_rows(tuned))
+
+
+def write_rows(path: Path, comments: List[str], lines: Sequence[Union[str, Row]]) -> int:
+    """As `write_table`, of rows and lines of comment in their order."""
+    older = kept_rows(older_rows(path), [line for line in lines if not isinstance(line, str)])
     with writing(path) as file:
         table = csv.writer(file, lineterminator="\n")
         file.writelines(f"# {comment}\n" for comment in comments)
-        table.writerows([COLUMNS, *rows])
+        table.writerow(COLUMNS)
+        for line in lines:
+            if isinstance(line, str):
+                file.write(f"{line}\n")
+            else:
+                table.writerow(line)
         if older:
             file.write("# From the table that was in this file before.\n")
             table.writerows(older)

@@ -9,7 +9,7 @@ import pytest
 from crossrail import core
 
 PARAMETER = {"name": "leaders", "default": 1, "unit": "node_ranks", "values": [1, 2], "help": "of a node"}
-NAMES = ("bruck", "matrix", "unfit", "broken", "wrong", "refused", "killed", "slow")
+NAMES = ("bruck", "matrix", "unfit", "broken", "wrong", "refused", "killed", "slow", "linear", "pairwise", "scatter_destination")
 CATALOGUE = [{"collective": collective, "memory": "host", "name": name, "summary": "", "parameters": [PARAMETER] if name == "matrix" else []}
              for collective in ("alltoall", "allreduce") for name in NAMES]
 
