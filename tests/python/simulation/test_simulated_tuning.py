@@ -78,7 +78,7 @@ def test_words_that_make_no_sense_are_one_sentence(words, sentence, library, mac
 def test_other_words_that_make_no_sense(library, machine, tmp_path, capsys):
     path = str(machine())
     for words, sentence in ((["alltoall", "--nodes", "4"], "--nodes goes with --simulate only"), (["alltoall", "--ranks-per-node", "4"], "--ranks-per-node goes with --simulate only"),
-                            (["allgatherv", "--simulate", path], "'alltoallv' cannot be simulated"), (["alltoall", "--simulate", "nowhere"], "There is no machine 'nowhere' here"),
+                            (["allgatherv", "--simulate", path], "'allgatherv' cannot be simulated"), (["alltoall", "--simulate", "nowhere"], "There is no machine 'nowhere' here"),
                             (["allreduce", "--simulate", path, "--min", "2"], "--min takes a multiple of that"),
                             (["alltoall", "--simulate", path, "--output", path], "is what is read here")):
         assert main(["tune", *words]) == 2
