@@ -1,6 +1,7 @@
 #include "simulated_world/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace crossrail::simulated_world {
 
@@ -139,8 +140,8 @@ void Scheduler::meet(Meeting& meeting, int members, Time takes) {
   ranks_[current_].clock = over;
 }
 
-void Scheduler::fail(const std::string& why) {
-  failure_ = why;
+void Scheduler::fail(std::string why) {
+  failure_ = std::move(why);
   while (true) suspend(State::meets);
 }
 

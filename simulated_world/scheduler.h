@@ -49,8 +49,8 @@ class Scheduler {
     Time last = 0;
   };
   void meet(Meeting& meeting, int members, Time takes);
-  // Ends the run. The running rank goes no further.
-  [[noreturn]] void fail(const std::string& why);
+  // Ends the run. The running rank goes no further, so its objects are not destroyed.
+  [[noreturn]] void fail(std::string why);
   // Does so after the present turn.
   void note_failure(const std::string& why) { failure_ = why; }
 

@@ -72,7 +72,7 @@ void Runner::run_rank(Communicator& communicator, CheckedBuffers& buffers, Cell&
     const Outcome outcome = run_collective(communicator, shape, buffers.of(rank));
     ended_ = std::max(ended_, scheduler.now());
     if (!outcome.status.ok()) scheduler.fail(outcome.status.what);
-    if (outcome.plan->native()) scheduler.fail("the MPI library would do it: " + outcome.plan->reason);
+    if (outcome.plan->native()) scheduler.fail("the MPI library would do it" + (outcome.plan->reason.empty() ? "" : ": " + outcome.plan->reason));
     plans_[static_cast<std::size_t>(rank)] = outcome.plan;
     if (world_.moves_data() && !buffers.right(rank, call)) ++cell.wrong;
     (void)world_.begin_together();
