@@ -52,7 +52,6 @@ void Scheduler::next_turn() {
     return;
   }
   current_ = turn.rank;
-  ++switches_;
   (void)ranks_[turn.rank].fiber->resume();
   end_turn(turn.rank);
 }

@@ -63,7 +63,6 @@ class Scheduler {
   void post(Time at, Event& event) { push(at, -1, &event); }
   // Returns how many ranks of the node are at work, neither waiting nor done.
   int at_work(int node) const { return at_work_[node]; }
-  std::uint64_t switches() const { return switches_; }
 
  private:
   enum class State : std::uint8_t { queued, awaits_flag, awaits_messages, meets, finished };
@@ -102,7 +101,7 @@ class Scheduler {
   std::vector<Rank> ranks_;
   std::vector<int> at_work_;
   std::priority_queue<Turn> turns_;
-  std::uint64_t order_ = 0, switches_ = 0;
+  std::uint64_t order_ = 0;
   int current_ = 0;
   int unfinished_ = 0;
   std::string failure_;

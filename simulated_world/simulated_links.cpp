@@ -32,7 +32,6 @@ Status SimulatedLinks::post_send(int rank, const void* data, std::size_t bytes, 
   made.bytes = bytes;
   made.announced = !common_.network.is_eager(made);
   made.sent_as = posted_.size();
-  ++sends_;
   common_.scheduler.pass(common_.network.work(made, Network::Side::sender));
   common_.scheduler.catch_up();
   posted_.push_back({made.announced ? Posted::sent : Posted::done, rank, made.queue, nullptr, bytes, nullptr});

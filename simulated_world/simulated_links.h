@@ -57,7 +57,6 @@ class SimulatedLinks final : public Links, public Mailbox {
   bool alive(int) override { return true; }
 
   void comes(Message& message) override;
-  std::uint64_t sends() const { return sends_; }
 
  private:
   struct Posted {
@@ -88,7 +87,6 @@ class SimulatedLinks final : public Links, public Mailbox {
   std::vector<Message*> unexpected_;        // No receive for these is posted yet.
   Request first_awaited_ = 0, end_awaited_ = 0;
   std::size_t left_ = 0;  // So many of the awaited ones are not done.
-  std::uint64_t sends_ = 0;
 };
 
 }  // namespace crossrail::simulated_world
