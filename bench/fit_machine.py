@@ -31,9 +31,7 @@ class Results:
         for one in found["results"]:
             if one["algorithm"] == "native" or one["bytes"] > up_to or one["bytes"] % 4 and self.collective != "alltoall":
                 continue
-            named = one["contender"] if one["contender"] not in ("auto", "crossrail") else one["algorithm"]
-            if one["contender"] in ("auto", "crossrail"):
-                named = "auto"
+            named = "auto" if one["contender"] in ("auto", "crossrail") else one["contender"]
             self.cells[named, one["bytes"]] = one["p50_us"]
 
     def simulated(self, program, machine):

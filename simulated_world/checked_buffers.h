@@ -6,9 +6,11 @@
 
 #include "comm/buffers.h"
 #include "comm/shape.h"
-#include "simulated_world/reserved_memory.h"
+#include "virtual_world/reserved_memory.h"
 
 namespace crossrail::simulated_world {
+
+using virtual_world::ReservedMemory;
 
 // Calls of one size: blocks, or all elements of a rank, have `bytes` bytes.
 struct CallKind {

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "simulated_world/network.h"
-#include "simulated_world/reserved_memory.h"
 #include "transport/links.h"
+#include "virtual_world/reserved_memory.h"
 
 namespace crossrail::simulated_world {
+
+using virtual_world::ReservedMemory;
 
 // The ranks of a world share this.
 struct Common {

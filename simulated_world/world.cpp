@@ -24,22 +24,22 @@ std::vector<Place> places_of(const Topology& topology) {
 
 World::World(const WorldOptions& options)
     : machine_(options.machine),
-      places_(places_of(topology_from_nodes(options.node_of, 0))),
-      scheduler_(topology_from_nodes(options.node_of, 0).node_of, machine_),
-      network_(places_, topology_from_nodes(options.node_of, 0).largest_node(), machine_, scheduler_),
+      everyone_(topology_from_nodes(options.node_of, 0)),
+      places_(places_of(everyone_)),
+      scheduler_(everyone_.node_of, machine_),
+      network_(places_, everyone_.largest_node(), machine_, scheduler_),
       common_{machine_, scheduler_, network_, options.moves_data, static_cast<int>(places_.size()), {}, {}, {}} {
-  Topology everyone = topology_from_nodes(options.node_of, 0);
   Settings settings = options.settings;
-  settle(everyone, settings);
-  for (const auto& ranks : everyone.nodes) {
+  settle(everyone_, settings);
+  for (const auto& ranks : everyone_.nodes) {
     segments_.emplace_back(segment_layout(ranks.size(), settings).total_bytes());
     common_.node_sizes.push_back(ranks.size());
   }
-  common_.node_memory.resize(everyone.nodes.size());
+  common_.node_memory.resize(everyone_.nodes.size());
   std::vector<TuningRow> tuning = options.tuning;
   (void)read_tuning(default_tuning(), "default.csv", tuning);
   tuning_ = std::make_shared<const std::vector<TuningRow>>(std::move(tuning));
-  for (int rank = 0; rank < everyone.size; ++rank) {
+  for (int rank = 0; rank < everyone_.size; ++rank) {
     communicators_.push_back(std::make_unique<Communicator>());
     communicators_.back()->topology = topology_from_nodes(options.node_of, rank);
     open(*communicators_.back(), options);

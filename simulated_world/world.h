@@ -50,6 +50,7 @@ class World {
   double share_of(double bandwidth) const;
 
   Machine machine_;
+  Topology everyone_;  // It is that of rank 0.
   std::vector<Place> places_;
   Scheduler scheduler_;
   Network network_;

@@ -1,7 +1,6 @@
 #include "virtual_world/thread_world.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdint>
@@ -12,21 +11,6 @@
 #include "selection/selection.h"
 
 namespace crossrail::virtual_world {
-
-// A node's segment is a fresh mapping, of which only what is touched becomes memory.
-struct ThreadWorld::Segment {
-  explicit Segment(std::size_t wanted)
-      : data(nullptr, Unmap{round_up(wanted, kPageBytes)}) {
-    void* const mapped = mmap(nullptr, data.get_deleter().bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED) std::abort();
-    data.reset(static_cast<std::byte*>(mapped));
-  }
-  struct Unmap {
-    std::size_t bytes;
-    void operator()(std::byte* memory) const { (void)munmap(memory, bytes); }
-  };
-  std::unique_ptr<std::byte, Unmap> data;
-};
 
 namespace {
 
@@ -65,7 +49,10 @@ ThreadWorld::ThreadWorld(const std::vector<int>& node_of, const WorldOptions& op
   Topology everyone = topology_from_nodes(node_of, 0);
   Settings settings = options.settings;
   settle(everyone, settings);
-  for (const auto& ranks : everyone.nodes) segments_.emplace_back(segment_layout(ranks.size(), settings).total_bytes());
+  for (const auto& ranks : everyone.nodes) {
+    segments_.emplace_back(segment_layout(ranks.size(), settings).total_bytes());
+    if (segments_.back().data() == nullptr) std::abort();
+  }
   for (int rank = 0; rank < everyone.size; ++rank) {
     auto communicator = std::make_unique<Communicator>();
     communicator->topology = topology_from_nodes(node_of, rank);
@@ -90,7 +77,7 @@ void ThreadWorld::open(Communicator& communicator, const WorldOptions& options) 
   communicator.tuning = std::make_shared<const std::vector<TuningRow>>(std::move(tuning));
   communicator.open_slots([&](int slot) { return std::make_unique<ThreadLinks>(exchange_, topology.rank, slot); });
   if (!topology.shared_segment) return;
-  communicator.place_slots(segments_[topology.node()].data.get(), options.epochs_before);
+  communicator.place_slots(segments_[topology.node()].data(), options.epochs_before);
   for (const auto& slot : communicator.slots) static_cast<ThreadLinks&>(*slot->links).watch(slot->control.get());
 }
 

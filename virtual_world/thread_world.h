@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "virtual_world/reserved_memory.h"
 #include "virtual_world/thread_links.h"
 
 namespace crossrail::virtual_world {
@@ -41,12 +42,11 @@ class ThreadWorld {
   int size() const { return static_cast<int>(communicators_.size()); }
 
  private:
-  struct Segment;
   void open(Communicator& communicator, const WorldOptions& options);
 
   unsigned suspend_seed_;
   Exchange exchange_;
-  std::vector<Segment> segments_;  // They are those of every node.
+  std::vector<ReservedMemory> segments_;  // They are those of every node.
   std::vector<std::unique_ptr<Communicator>> communicators_;
 };
 

@@ -110,8 +110,7 @@ def bench_program(collective: str, flavour: str) -> Path:
 def simulation_program() -> Path:
     """The program that simulates ranks; raises CliError when it is not built."""
     name = "crossrail_simulate"
-    folders = [*bench_folders(), *(folder / below for folder in library_folders() for below in ("virtual_world", "."))]
-    found = first_file(folders, name)
+    found = first_file([*bench_folders(), *library_folders()], name)
     if not found:
         raise CliError(f"The program {name} is not in {bench_folders()[0]}: {how_to_get('first' if source_tree() else 'with its programs')}.")
     return found

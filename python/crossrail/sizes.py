@@ -71,6 +71,11 @@ def parse_numbers(text: str, example: str = "0,0,1,1") -> List[int]:
         raise CliError(f"'{text}' is not a list of numbers; write for example {example}.") from None
 
 
+def doubled(first: int, last: int) -> List[int]:
+    """The sizes from the first, each twice the one before, as long as they are not more than the last."""
+    return [first << step for step in range(64) if first << step <= last]
+
+
 def parse_ranges(text: str) -> List[int]:
     """'8-64' -> [8, 16, 32, 64]: from a size to another one, each twice the one before; '1,8-32,1K' is a list of such. Raises CliError for anything else."""
     sizes: List[int] = []
@@ -79,7 +84,7 @@ def parse_ranges(text: str) -> List[int]:
         first, last = parse_size(low), parse_size(high if dash else low)
         if not 1 <= first <= last:
             raise CliError(f"'{word.strip()}' has no sizes: sizes begin at 1 byte, and the first is not more than the last.")
-        sizes += [first << step for step in range(64) if first << step <= last]
+        sizes += doubled(first, last)
     return sorted(set(sizes))
 
 
@@ -87,4 +92,4 @@ def powers(smallest: int, largest: int) -> List[int]:
     """Sizes from the smallest, doubling, to the largest; raises CliError when there are none."""
     if not 1 <= smallest <= largest:
         raise CliError("--min must be at least 1 byte, and --max not below it.")
-    return [smallest << step for step in range(64) if smallest << step <= largest]
+    return doubled(smallest, largest)

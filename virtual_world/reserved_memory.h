@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace crossrail::simulated_world {
+namespace crossrail::virtual_world {
 
 class ReservedMemory {
  public:
@@ -37,4 +37,4 @@ class ReservedMemory {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace crossrail::simulated_world
+}  // namespace crossrail::virtual_world
