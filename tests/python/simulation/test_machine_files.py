@@ -111,3 +111,8 @@ def test_the_page_explains_every_key():
     page = (ROOT / "docs/simulation.md").read_text()
     missing = [f"{section}.{key}" for section, keys in KEYS.items() for key in [*keys, *(["kind"] if section == "transport" else [])] if f"| `{section}.{key}` |" not in page]
     assert not missing
+
+
+def test_the_program_takes_the_same_keys():
+    taken = re.findall(r'(?m)^VALUE\(\w+, "([\w.]+)"\)', (ROOT / "simulated_world/machine.def").read_text())
+    assert sorted(taken) == sorted(["transport.kind", *(f"{section}.{key}" for section, keys in KEYS.items() for key in keys)])
